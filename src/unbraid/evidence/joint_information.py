@@ -13,6 +13,7 @@ from unbraid._base.checks import check_at_least, check_choice
 from unbraid._base.workers import Workers
 from unbraid.evidence.counting import entropy
 from unbraid.evidence.information import Binning, InformationOptions, bin_codes, check_binning, factor_labels
+from unbraid.probes.one_input import predict_from_one
 from unbraid.probes.splits import cross_fit_splits
 from unbraid.probes.trees import Forest, as_tree_input, bootstrap, grow_tree
 from unbraid.representation.representation import Representation
@@ -21,6 +22,8 @@ JointEstimator = Literal["forest", "counts"]
 MIN_ROWS = 20
 #: Share of the frequencies of the values in every prediction, so that no value is held to be impossible.
 PRIOR = 0.01
+#: Rows times trees times values of the forests of single codes that grow at once.
+MOST_CELLS = 4_000_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -96,8 +99,14 @@ def joint_information(
             binned = bin_codes(rep, InformationOptions(n_bins=options.n_bins, binning=options.binning))[0]
             jobs += [partial(_counted, binned[np.ix_(active, rows)], labels[rows], n_levels, some) for some in sets]
         else:
-            jobs += [partial(_predicted, codes, labels[rows], n_levels, some, options, seed) for some in sets]
-    found = np.array((workers or Workers(1)).map(lambda job: job(), jobs)).reshape(rep.n_factors, len(sets))
+            size = max(1, MOST_CELLS // (len(rows) * options.n_trees * n_levels))
+            jobs += [
+                partial(_predicted_alone, codes[:, start : start + size], labels[rows], n_levels, options, seed)
+                for start in range(0, len(active), size)
+            ]
+            several = sets[len(active) :]
+            jobs += [partial(_predicted, codes, labels[rows], n_levels, some, options, seed) for some in several]
+    found = np.hstack((workers or Workers(1)).map(lambda job: job(), jobs)).reshape(rep.n_factors, len(sets))
     found = np.clip(found, 0.0, np.array(entropies)[:, None])
     alone, others = found[:, : len(active)].T, found[:, len(active) : -1].T
     return JointInformation(
@@ -141,3 +150,30 @@ def _predicted(
         surprise[split.test] = -np.log(mixed[np.arange(len(split.test)), labels[split.test]])
     blind = -np.log(shares[labels])
     return float(blind.mean() - surprise.mean())
+
+
+def _predicted_alone(
+    codes: FloatArray, labels: IntArray, n_levels: int, options: JointOptions, seed: int
+) -> FloatArray:
+    """Return what :func:`_predicted` finds for each code by itself, from forests that grow at once."""
+    rng = np.random.default_rng(seed)
+    shares = np.bincount(labels, minlength=n_levels) / len(labels)
+    surprise = np.zeros(codes.T.shape)
+    for split in cross_fit_splits(len(labels), "cross_fitted", 2, rng):
+        weights = np.empty((options.n_trees, len(split.train)), dtype=np.uint16)
+        for tree in range(options.n_trees):
+            weights[tree] = bootstrap(len(split.train), len(split.train), rng)
+            rng.integers(2**31)  # the seed of a tree of several codes
+        guess = predict_from_one(
+            codes[split.train].T,
+            np.broadcast_to(labels[split.train], (codes.shape[1], len(split.train))),
+            codes[split.test].T,
+            np.broadcast_to(weights, (codes.shape[1], *weights.shape)),
+            min_leaf=options.min_leaf,
+            n_classes=n_levels,
+        )
+        mixed = (1 - PRIOR) * guess + PRIOR * shares
+        surprise[:, split.test] = -np.log(mixed[:, np.arange(len(split.test)), labels[split.test]])
+    blind = -np.log(shares[labels])
+    gain: FloatArray = blind.mean() - surprise.mean(axis=1)
+    return gain

@@ -19,7 +19,7 @@ SAME = np.float32(1e-7)
 #: Divisions that are compared at once: few enough for the cache of a core.
 AT_ONCE = 32_768
 #: Longest node beside the shortest, of nodes that are compared at once.
-LONGEST = 1.4
+LONGEST = 1.6
 #: Rows times trees of a block, and whole numbers, that single precision holds with their squares.
 MOST_SINGLE, MOST_SQUARED = 2**24, 2**12
 
@@ -78,6 +78,9 @@ def predict_from_one(
 class _Cells:
     """Drawn rows of all trees in the order of the input, those of one value of one tree joined to a cell.
 
+    Where targets are classes each row is a cell, and some may not be divided from the one before. Arrays go on past the
+    end by the rows of a forest, so that windows of nodes at the end may reach past it.
+
     Attributes:
         ends: End of the cells of each tree, ``(n_all_trees,)``.
         rows: Number of rows before each cell, of all trees, ``(n_cells + n_rows,)``.
@@ -86,6 +89,9 @@ class _Cells:
         changes: Rows before the last one of each cell whose target is not that of the row before them.
         first_changes: Rows up to the first one of each cell whose target is not that of the row before them.
         threshold: Between each cell and the one before.
+        is_joined: Whether a cell has the value of the one before.
+        labels: Class of each cell, where targets are classes.
+        own: Weight of the rows of its class before each cell.
         centre: What is taken from the targets of each forest, ``(n_forests, n_outputs)``.
         n_classes: Number of classes, or 0 for numbers.
     """
@@ -97,6 +103,9 @@ class _Cells:
     changes: IntArray
     first_changes: IntArray
     threshold: FloatArray
+    is_joined: BoolArray
+    labels: IntArray
+    own: FloatArray
     centre: FloatArray
     n_classes: int
 
@@ -121,22 +130,23 @@ def _cells(inputs: FloatArray, targets: AnyArray, weights: AnyArray, n_classes: 
     is_new = np.ones(len(drawn), dtype=bool)
     np.greater(value[1:], value[:-1] + SAME, out=is_new[1:])
     is_new[tree_ends[:-1]] = True
-    starts = np.flatnonzero(is_new)
+    starts = np.arange(len(drawn)) if n_classes else np.flatnonzero(is_new)
     last = np.append(starts[1:], len(drawn)) - 1
 
     def before(of_rows: AnyArray, dtype: type = float) -> AnyArray:
-        """Sum over the rows before each cell, and over all as often as windows reach past the end."""
+        """Sum over the rows before each cell, and over all."""
         total = np.zeros(len(starts) + n_rows, dtype=dtype)
         total[1 : len(starts) + 1] = np.cumsum(of_rows, dtype=dtype)[last]
         total[len(starts) + 1 :] = total[len(starts)]
         return total
 
+    labels, own = np.zeros(0, dtype=np.intp), np.zeros(0)
     if n_classes:
-        labels = np.take_along_axis(targets, order, axis=1).ravel()[place]
-        is_single = n_rows <= MOST_SQUARED and sorted_weights.sum() <= MOST_SINGLE
-        dtype = np.float32 if is_single else np.float64
-        sums = np.stack([before(weight * (labels == label), dtype) for label in range(n_classes)])
-        changed, centre = np.diff(labels, prepend=-1) != 0, np.zeros((n_forests, n_classes))
+        is_single = n_rows <= MOST_SQUARED and weight.sum() <= MOST_SINGLE
+        found = np.take_along_axis(targets, order, axis=1).ravel()[place]
+        sums = np.stack([before(weight * (found == c), np.float32 if is_single else float) for c in range(n_classes)])
+        labels, own = np.append(found, np.zeros(n_rows, dtype=np.intp)), np.append(sums[found, starts], sums[0, :n_rows])
+        changed, centre = np.diff(found, prepend=-1) != 0, np.zeros((n_forests, n_classes))
     else:
         centre = targets.mean(axis=1)
         centred = np.moveaxis(np.take_along_axis(targets - centre[:, None], order[..., None], axis=1), 2, 0)
@@ -151,7 +161,10 @@ def _cells(inputs: FloatArray, targets: AnyArray, weights: AnyArray, n_classes: 
         sums=sums,
         changes=changes[last],
         first_changes=changes[starts],
-        threshold=value[starts - 1] / 2.0 + value[starts] / 2.0,
+        threshold=(value[starts - 1].astype(float) + value[starts]) / 2,
+        is_joined=np.append(~is_new[starts], np.zeros(n_rows, dtype=bool)),
+        labels=labels,
+        own=own,
         centre=centre,
         n_classes=n_classes,
     )
@@ -203,37 +216,41 @@ def _best(cells: _Cells, lo: IntArray, hi: IntArray, min_leaf: int, is_distinct:
     skipped = min_leaf - 1 if is_distinct else 0
     first, n_divisions = lo + 1 + skipped, hi - lo - 1 - 2 * skipped
     width = int(n_divisions.max())
-
-    def left_of(sums: AnyArray) -> AnyArray:
-        """Sums on the left side of each division, ``(n_nodes, n_divisions)``."""
-        shape, step = (len(sums) - width + 1, width), sums.itemsize
-        windows: AnyArray = np.ndarray(shape, sums.dtype, buffer=sums, strides=(step, step))
-        left = windows[first]
-        left -= sums[lo, None]
-        return left
-
     # Divisions past the end of a node, which are left out, may have nothing on one side.
     with np.errstate(divide="ignore", invalid="ignore"):
-        gain = (_gini_gain if cells.n_classes else _square_gain)(cells, lo, hi, left_of)
-    if is_distinct and n_divisions.min() == width:
-        return first + gain.argmax(axis=1)
+        gain = (_gini_gain if cells.n_classes else _square_gain)(cells, lo, hi, first, width)
     if not is_distinct:
-        n_left = left_of(cells.rows)
+        n_left = _windows(cells.rows, first, width) - cells.rows[lo, None]
         n_right = (cells.rows[hi] - cells.rows[lo])[:, None] - n_left
         gain[(n_left < min_leaf) | (n_right < min_leaf)] = -np.inf
-    else:
+    elif n_divisions.min() < width:
         gain[np.arange(width) >= n_divisions[:, None]] = -np.inf
+    if cells.n_classes:
+        gain[_windows(cells.is_joined, first, width)] = -np.inf
+    elif is_distinct:
+        return first + gain.argmax(axis=1)
     best = gain.argmax(axis=1)
     return np.where(np.isneginf(gain[np.arange(len(gain)), best]), -1, first + best)
 
 
-def _square_gain(cells: _Cells, lo: IntArray, hi: IntArray, left_of: Callable[[AnyArray], AnyArray]) -> FloatArray:
+def _windows(along: AnyArray, first: IntArray, width: int) -> AnyArray:
+    """Return as many values from each place on, ``(n_places, width)``."""
+    shape, step = (len(along) - width + 1, width), along.itemsize
+    # NumPy's own views of windows take longer to make than to read.
+    views: AnyArray = np.ndarray(shape, along.dtype, buffer=along, strides=(step, step))
+    windows: AnyArray = views[first]
+    return windows
+
+
+def _square_gain(cells: _Cells, lo: IntArray, hi: IntArray, first: IntArray, width: int) -> FloatArray:
     """Decrease of the sum of squares by each division, as a share of the weight of its node."""
-    left = left_of(cells.weight)
+    left = _windows(cells.weight, first, width)
+    left -= cells.weight[lo, None]
     total = cells.weight[hi] - cells.weight[lo]
     gain = np.zeros(())
     for sums in cells.sums:
-        beyond = left_of(sums)
+        beyond = _windows(sums, first, width)
+        beyond -= sums[lo, None]
         beyond -= ((sums[hi] - sums[lo]) / total)[:, None] * left
         beyond *= beyond
         gain = np.add(gain, beyond, out=beyond) if len(cells.sums) > 1 else beyond
@@ -243,17 +260,26 @@ def _square_gain(cells: _Cells, lo: IntArray, hi: IntArray, left_of: Callable[[A
     return gain
 
 
-def _gini_gain(cells: _Cells, lo: IntArray, hi: IntArray, left_of: Callable[[AnyArray], AnyArray]) -> FloatArray:
-    """Gini impurity of both sides of each division, weighted and negative, as scikit-learn rounds it."""
-    left = left_of(cells.weight)
-    squares_left, squares_right = np.zeros((2, *left.shape), dtype=cells.sums.dtype)
-    for sums in cells.sums:
-        counts = left_of(sums)
-        others = (sums[hi] - sums[lo])[:, None] - counts
-        counts *= counts
-        squares_left += counts
-        others *= others
-        squares_right += others
+def _gini_gain(cells: _Cells, lo: IntArray, hi: IntArray, first: IntArray, width: int) -> FloatArray:
+    """Gini impurity of both sides of each division, weighted and negative, as scikit-learn rounds it.
+
+    Squares of counts on the left are summed row by row: one more of a class adds twice their number before, and one.
+    """
+    before, after = cells.sums[:, lo].T, cells.sums[:, hi].T
+    total = after - before
+    skipped = int(first[0] - lo[0]) - 1
+    places = _windows(cells.labels, lo, skipped + width)
+    places += np.arange(len(lo))[:, None] * cells.n_classes
+    weight = np.diff(_windows(cells.weight, lo, skipped + width + 1), axis=1).astype(total.dtype)
+    added = _windows(cells.own, lo, skipped + width)
+    added -= before.ravel()[places]
+    added *= 2
+    added += weight
+    added *= weight
+    squares_left = added.cumsum(axis=1)[:, skipped:]
+    weight *= total.ravel()[places]
+    squares_right = squares_left - 2 * weight.cumsum(axis=1)[:, skipped:] + (total * total).sum(axis=1)[:, None]
+    left = _windows(cells.weight, first, width) - cells.weight[lo, None]
     right = (cells.weight[hi] - cells.weight[lo])[:, None] - left
     gain: FloatArray = -right * (1.0 - squares_right / (right * right)) - left * (1.0 - squares_left / (left * left))
     return gain
