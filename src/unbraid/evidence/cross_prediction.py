@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, TypeVar, cast, get_args
 
 import numpy as np
@@ -29,11 +29,14 @@ from unbraid.evidence.regressors import (
     complete_rows,
     factor_places,
     factor_variable,
+    is_forest,
     live_columns,
     predict,
     predict_from_one_column,
+    predict_on_shared_bins,
     vector_variable,
 )
+from unbraid.probes.growing import SharedCodes
 from unbraid.probes.splits import Predictions as Predictions
 from unbraid.probes.splits import Split, cross_fit_splits
 from unbraid.representation.representation import Representation
@@ -44,6 +47,8 @@ MIN_ROWS = 20
 #: Rows times trees times columns of the forests of one input that grow at once.
 MOST_CELLS = 1_000_000
 LEAST_NOISE_ERROR = 1e-9
+#: Codes with more than which regressions on all inputs divide between so many bins of each.
+MOST_EXACT, N_BINS = 64, 63
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -219,6 +224,9 @@ def _errors(
     ]
     single, joint = fits[: -len(wanted)], fits[-len(wanted) :]
     tested = np.sort(np.concatenate([split.test for split in splits]))
+    if max(len(inputs), len(targets)) > MOST_EXACT and is_forest(options.regressor):
+        bins = SharedCodes(given[-1], N_BINS)
+        joint = [replace(fit, bins=bins) if fit.target.columns.shape[1] == 1 else fit for fit in joint]
     together = _predicted(joint, splits, options, workers, lambda fit, guess: guess)
     of_all = {id(target): guess for target, guess in zip(wanted, together, strict=True)}
 
@@ -234,15 +242,23 @@ def _errors(
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class _Fit:
-    """A regression of one target on one input or all."""
+    """A regression of one target on one input or all.
+
+    Attributes:
+        inputs: ``(n_rows, n_columns)``.
+        target: The target.
+        rng: Source of chance.
+        bins: Bins of the inputs, where trees divide between the bins that targets share.
+    """
 
     inputs: FloatArray
     target: Variable
     rng: np.random.Generator
+    bins: SharedCodes | None = None
 
     def is_narrow(self, regressor: object) -> bool:
         """Whether it is a forest whose trees have one input."""
-        return isinstance(regressor, str) and regressor == "forest" and self.inputs.shape[1] == 1
+        return is_forest(regressor) and self.inputs.shape[1] == 1
 
 
 def _predicted(
@@ -258,20 +274,13 @@ def _predicted(
 
     def done(block: list[int]) -> list[Result]:
         some = [fits[f] for f in block]
-        if not some[0].is_narrow(options.regressor):
-            guesses = [
-                predict(fit.inputs, fit.target.columns, splits, options.regressor, rng=fit.rng, **sizes) for fit in some
-            ]
+        inputs, targets, rngs = zip(*((fit.inputs, fit.target.columns, fit.rng) for fit in some), strict=True)
+        if some[0].is_narrow(options.regressor):
+            guesses = list(predict_from_one_column(inputs, targets, splits, rngs=rngs, **sizes))
+        elif some[0].bins is not None:
+            guesses = [predict_on_shared_bins(inputs[0], some[0].bins, targets[0], splits, rng=rngs[0], **sizes)]
         else:
-            guesses = list(
-                predict_from_one_column(
-                    [fit.inputs for fit in some],
-                    [fit.target.columns for fit in some],
-                    splits,
-                    rngs=[fit.rng for fit in some],
-                    **sizes,
-                )
-            )
+            guesses = [predict(inputs[0], targets[0], splits, options.regressor, rng=rngs[0], **sizes)]
         return [kept(fit, guess) for fit, guess in zip(some, guesses, strict=True)]
 
     narrow: dict[int, list[int]] = defaultdict(list)

@@ -10,9 +10,10 @@ import numpy as np
 
 from unbraid._base.arrays import FloatArray, IntArray
 from unbraid._base.checks import active_codes, check_choice
+from unbraid.probes.growing import Grower, SharedCodes
 from unbraid.probes.one_input import predict_from_one
 from unbraid.probes.splits import Split
-from unbraid.probes.trees import ForestRegressor
+from unbraid.probes.trees import BAG, ForestRegressor
 from unbraid.representation.blocks import parts_of_codes
 from unbraid.representation.factor import Factor, FactorKind
 from unbraid.representation.representation import Representation
@@ -21,6 +22,8 @@ RegressorName = Literal["forest", "extra", "linear"]
 #: Groups that are the blocks of the representation.
 ByBlock = Literal["blocks"]
 [BY_BLOCK] = get_args(ByBlock)
+#: Most memory that trees of many inputs take for sums by bin.
+HISTOGRAM_MIB = 512
 #: Columns of each group, the blocks of the representation, or ``None`` for every column by itself.
 Groups = tuple[tuple[int, ...], ...] | ByBlock | None
 
@@ -34,6 +37,11 @@ def check_regressor(regressor: object) -> None:
             f"regressor must be one of {', '.join(get_args(RegressorName))} or a scikit-learn regressor, "
             f"got {regressor!r}."
         )
+
+
+def is_forest(regressor: object) -> bool:
+    """Whether trees of a regressor are bagged and take the best divisions."""
+    return isinstance(regressor, str) and regressor == "forest"
 
 
 def make_regressor(regressor: Any, *, n_trees: int, min_leaf: int, seed: int) -> Any:
@@ -110,6 +118,34 @@ def predict_from_one_column(
         found[:, split.test] = predict_from_one(
             known[:, split.train], wanted[:, split.train], known[:, split.test], weights, min_leaf=min_leaf
         )
+    return found
+
+
+def predict_on_shared_bins(
+    inputs: FloatArray,
+    bins: SharedCodes,
+    targets: FloatArray,
+    splits: list[Split],
+    *,
+    n_trees: int,
+    min_leaf: int,
+    rng: np.random.Generator,
+) -> FloatArray:
+    """Predict one target as :func:`predict` does, by forests whose trees divide between bins that targets share.
+
+    Each tree grows on as many rows as a bootstrap has distinct ones, each of them once.
+    """
+
+    def settings(n_rows: int) -> dict[str, Any]:
+        bag = {"bagging_fraction": BAG, "bagging_freq": 1, "min_data_in_leaf": min_leaf, "num_leaves": n_rows}
+        return {"boosting": "rf", "objective": "regression", "histogram_pool_size": HISTOGRAM_MIB} | bag
+
+    grower, every = Grower(settings=settings, n_rounds=n_trees), np.arange(inputs.shape[1])
+    found = np.full(targets.shape, np.nan)
+    for split, child in zip(splits, rng.spawn(len(splits)), strict=True):
+        data = bins.data(split.train, every, targets[split.train, 0])
+        model = grower.finished(grower.started(data, int(child.integers(2**31))), 0)
+        found[split.test, 0] = model.predict(inputs[split.test])
     return found
 
 

@@ -17,7 +17,7 @@ from unbraid._base.arrays import AnyArray, FloatArray, IntArray
 #: Bytes of the text of a model that are set aside before its length is known.
 USUAL_TEXT = 1 << 16
 #: Types of numbers, kinds of predictions and of importances, as the C interface numbers them.
-SINGLE, DOUBLE, LEAVES, SPLITS = 0, 1, 2, 0
+SINGLE, DOUBLE, VALUES, LEAVES, SPLITS = 0, 1, 0, 2, 0
 
 Settings = Mapping[str, Any]
 
@@ -201,7 +201,15 @@ class TreeModel(_Owned):
 
     def leaves(self, codes: AnyArray, n_rounds: int = -1) -> AnyArray:
         """Leaf of each row in each of the first trees, or of all, counted from 0, ``(n_rows, n_trees)``."""
-        n_found, rounds, kind = ctypes.c_int64(0), ctypes.c_int(n_rounds), ctypes.c_int(LEAVES)
+        found = self._told(codes, LEAVES, n_rounds)
+        return found.astype(np.uint16).reshape(len(codes), -1) if len(codes) else np.zeros((0, 0), dtype=np.uint16)
+
+    def predict(self, codes: AnyArray) -> FloatArray:
+        """Sum of the trees, or of a forest their mean, ``(n_rows,)``."""
+        return self._told(codes, VALUES, -1)
+
+    def _told(self, codes: AnyArray, kind_of: int, n_rounds: int) -> FloatArray:
+        n_found, rounds, kind = ctypes.c_int64(0), ctypes.c_int(n_rounds), ctypes.c_int(kind_of)
         n_rows, start = ctypes.c_int32(len(codes)), ctypes.c_int(0)
         _call("LGBM_BoosterCalcNumPredict", self.handle, n_rows, kind, start, rounds, ctypes.byref(n_found))
         found, (cells, number) = np.empty(n_found.value), _cells(codes)
@@ -221,4 +229,4 @@ class TreeModel(_Owned):
                 ctypes.byref(n_found),
                 ctypes.c_void_p(found.ctypes.data),
             )
-        return found.astype(np.uint16).reshape(len(codes), -1) if len(codes) else np.zeros((0, 0), dtype=np.uint16)
+        return found
