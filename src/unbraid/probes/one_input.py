@@ -61,7 +61,7 @@ def predict_from_one(
     place = np.zeros(len(lo), dtype=np.intp)
     for f, known in enumerate(np.take_along_axis(np.float32(tested), order, axis=1).astype(float)):
         part = slice(bounds[f], bounds[f + 1])
-        place[part] = np.searchsorted(known, cells.threshold[lo[part]], side="right")
+        place[part] = np.searchsorted(known, cells.thresholds(lo[part]), side="right")
     place[is_first] = 0
     place += forest * width
     found = np.empty((len(inputs), tested.shape[1], len(steps)))
@@ -88,7 +88,7 @@ class _Cells:
         sums: Weighted targets before each cell, ``(n_outputs, n_cells + n_rows)``.
         changes: Rows before the last one of each cell whose target is not that of the row before them.
         first_changes: Rows up to the first one of each cell whose target is not that of the row before them.
-        threshold: Between each cell and the one before.
+        values: Input of each row.
         is_joined: Whether a cell has the value of the one before.
         labels: Class of each cell, where targets are classes.
         own: Weight of the rows of its class before each cell.
@@ -102,7 +102,7 @@ class _Cells:
     sums: FloatArray
     changes: IntArray
     first_changes: IntArray
-    threshold: FloatArray
+    values: AnyArray
     is_joined: BoolArray
     labels: IntArray
     own: FloatArray
@@ -113,6 +113,12 @@ class _Cells:
         """Whether all rows of nodes have the same target."""
         pure: BoolArray = self.changes[hi - 1] == self.first_changes[lo]
         return pure
+
+    def thresholds(self, of: IntArray) -> FloatArray:
+        """Return what lies halfway between some cells and the ones before."""
+        first = self.rows[of]
+        halfway: FloatArray = (self.values[first - 1].astype(float) + self.values[first]) / 2
+        return halfway
 
 
 def _cells(inputs: FloatArray, targets: AnyArray, weights: AnyArray, n_classes: int) -> _Cells:
@@ -126,9 +132,9 @@ def _cells(inputs: FloatArray, targets: AnyArray, weights: AnyArray, n_classes: 
     sizes = np.diff(tree_ends, prepend=0)
     # Rows of all trees of a forest have the places of its first tree.
     place = drawn - np.repeat((np.arange(n_forests * n_trees) - np.arange(n_forests).repeat(n_trees)) * n_rows, sizes)
-    value, weight = known.ravel()[place], sorted_weights[drawn].astype(float)
+    values, weight = known.ravel()[place], sorted_weights[drawn].astype(float)
     is_new = np.ones(len(drawn), dtype=bool)
-    np.greater(value[1:], value[:-1] + SAME, out=is_new[1:])
+    np.greater(values[1:], values[:-1] + SAME, out=is_new[1:])
     is_new[tree_ends[:-1]] = True
     starts = np.arange(len(drawn)) if n_classes else np.flatnonzero(is_new)
     last = np.append(starts[1:], len(drawn)) - 1
@@ -152,8 +158,9 @@ def _cells(inputs: FloatArray, targets: AnyArray, weights: AnyArray, n_classes: 
         centred = np.moveaxis(np.take_along_axis(targets - centre[:, None], order[..., None], axis=1), 2, 0)
         wanted = centred.reshape(len(centred), -1)[:, place]
         sums = np.stack([before(weight * column) for column in wanted])
-        changed = (np.diff(wanted, axis=1, prepend=np.nan) != 0).any(axis=0)
-    changes = np.cumsum(changed)
+        changed = np.ones(len(drawn), dtype=bool)
+        changed[1:] = (wanted[:, 1:] != wanted[:, :-1]).any(axis=0)
+    changes = np.cumsum(changed, dtype=np.int32)
     return _Cells(
         ends=np.searchsorted(starts, tree_ends),
         rows=np.append(starts, np.full(n_rows, len(drawn))),
@@ -161,8 +168,8 @@ def _cells(inputs: FloatArray, targets: AnyArray, weights: AnyArray, n_classes: 
         sums=sums,
         changes=changes[last],
         first_changes=changes[starts],
-        threshold=(value[starts - 1].astype(float) + value[starts]) / 2,
-        is_joined=np.append(~is_new[starts], np.zeros(n_rows, dtype=bool)),
+        values=values,
+        is_joined=np.append(~is_new, np.zeros(n_rows, dtype=bool)) if n_classes else np.zeros(0, dtype=bool),
         labels=labels,
         own=own,
         centre=centre,
