@@ -324,7 +324,8 @@ class TestEvidence:
 
         monkeypatch.setattr(module, "predict", counted)
         codes, factors = np.column_stack([A, B, C, NUISANCE]), np.column_stack([A, B, C])
-        cross_prediction(Representation(codes, factors), CrossPredictionOptions(), np.random.default_rng(0))
+        options = CrossPredictionOptions(regressor="linear")
+        cross_prediction(Representation(codes, factors), options, np.random.default_rng(0))
         # Each of 4 codes and the noise from each of 3 factors and all of them; then the other way round.
         assert len(calls) == (4 + 1) * (3 + 1) + (3 + 1) * (4 + 1)
 
@@ -343,6 +344,53 @@ class TestEvidence:
         for cores in (1, 3):
             monkeypatch.setattr("unbraid._base.workers.usable_cores", lambda cores=cores: cores)
             found.append([score.value for score in dependent(codes, factors, n_trees=3, max_rows=300)])
+        assert found[0] == found[1]
+
+    def test_forests_of_one_input_grow_in_blocks_as_they_do_one_by_one(self, monkeypatch):
+        """Numbers that hardly repeat leave no ties: with the same draws, the trees are the same."""
+        from unbraid.evidence import cross_prediction as module
+
+        rows = slice(0, 200)
+        factors = {"a": A[rows], "b": B[rows], "angle": np.arctan2(B, C)[rows]}
+        rep = Representation(
+            np.column_stack([A + B, C, A * C])[rows], factors, kinds={"angle": "circular:6.283185307179586"}
+        )
+        options = CrossPredictionOptions(n_trees=3)
+        found = []
+        for most_cells, is_narrow in ((module.MOST_CELLS, None), (1, None), (1, lambda fit, regressor: False)):
+            monkeypatch.setattr(module, "MOST_CELLS", most_cells)
+            if is_narrow is not None:
+                monkeypatch.setattr(module._Fit, "is_narrow", is_narrow)
+            found.append(cross_prediction(rep, options, np.random.default_rng(0)))
+        for other in found[1:]:
+            for name in ("alone", "gap", "together"):
+                for way in ("of_codes", "of_factors"):
+                    ours, theirs = getattr(getattr(found[0], way), name), getattr(getattr(other, way), name)
+                    np.testing.assert_allclose(ours, theirs, atol=1e-9)
+
+    @pytest.mark.slow
+    def test_wide_codes_score_what_trees_that_divide_between_all_values_give_them(self, monkeypatch):
+        from unbraid.evidence import cross_prediction as module
+
+        rng = np.random.default_rng(3)
+        codes = np.column_stack([A + 0.3 * NUISANCE, A + B, B**3, rng.standard_normal((N, 20))])[:800]
+        factors = np.round(2 * np.column_stack([A, B]))[:800]
+        exact = dependent(codes, factors, n_trees=15)
+        monkeypatch.setattr(module, "MOST_EXACT", 22)
+        monkeypatch.setattr(module, "MOST_INPUTS", 22)
+        shared = dependent(codes, factors, n_trees=15)
+        for ours, theirs in zip(shared, exact, strict=True):
+            assert ours.value == pytest.approx(theirs.value, abs=0.03)
+        # Only predictions from all inputs at once divide between bins.
+        assert shared.sufficiency.value == exact.sufficiency.value
+        assert shared.explicitness.value != exact.explicitness.value
+
+    def test_wide_codes_are_the_same_on_any_number_of_cores(self, monkeypatch):
+        codes, factors = RNG.standard_normal((100, 65)), RNG.standard_normal((100, 2))
+        found = []
+        for cores in (1, 3):
+            monkeypatch.setattr("unbraid._base.workers.usable_cores", lambda cores=cores: cores)
+            found.append([score.value for score in dependent(codes, factors, n_trees=2)])
         assert found[0] == found[1]
 
 

@@ -5,7 +5,9 @@ import pytest
 
 import unbraid as ub
 from helpers.worlds import full_grid, random_factors
-from unbraid.evidence.joint_information import JointInformation
+from unbraid import Representation
+from unbraid.evidence import joint_information
+from unbraid.evidence.joint_information import JointInformation, JointOptions
 from unbraid.metrics import mig, unibound
 from unbraid.metrics.information.unibound import partial_information, unibound_score
 
@@ -74,6 +76,23 @@ def test_a_forest_sees_a_rotated_copy_that_pairs_do_not():
     assert float(unibound(FACTORS + 0.0, FACTORS)) > 0.97
     assert float(unibound(codes, FACTORS)) < 0.15
     assert float(mig(codes, FACTORS)) > 0.4
+
+
+@pytest.mark.parametrize("most_cells", [1, 10**6])
+def test_forests_of_single_codes_that_grow_at_once_are_those_that_grow_one_by_one(most_cells, monkeypatch):
+    monkeypatch.setattr(joint_information, "MOST_CELLS", most_cells)
+    rng = np.random.default_rng(0)
+    factors = FACTORS[:300]
+    codes = np.column_stack([factors[:, 0], np.maximum(factors[:, 1] + rng.normal(size=300), 3), rng.normal(size=300)])
+    options = JointOptions(n_trees=3)
+    child = np.random.default_rng(0).spawn(3)
+    found = joint_information.joint_information(Representation(codes, factors), options, np.random.default_rng(0))
+    for k in range(3):
+        seed = int(child[k].integers(2**31))
+        of_factor = (codes, np.unique(factors[:, k], return_inverse=True)[1], np.ptp(factors[:, k]) + 1)
+        alone = [joint_information._predicted(*of_factor, [j], options, seed) for j in range(3)]
+        np.testing.assert_allclose(found.alone[:, k], np.maximum(alone, 0), atol=1e-12)
+    assert found.alone[:2].max() > 0.3
 
 
 @pytest.mark.slow

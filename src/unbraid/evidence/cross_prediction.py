@@ -47,8 +47,10 @@ MIN_ROWS = 20
 #: Rows times trees times columns of the forests of one input that grow at once.
 MOST_CELLS = 1_000_000
 LEAST_NOISE_ERROR = 1e-9
-#: Codes with more than which regressions on all inputs divide between so many bins of each.
+#: Codes with more than which regressions on all inputs may divide between so many bins that targets share.
 MOST_EXACT, N_BINS = 64, 63
+#: Inputs with more than which they do even where bins join values.
+MOST_INPUTS = 256
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -225,8 +227,7 @@ def _errors(
     single, joint = fits[: -len(wanted)], fits[-len(wanted) :]
     tested = np.sort(np.concatenate([split.test for split in splits]))
     if max(len(inputs), len(targets)) > MOST_EXACT and is_forest(options.regressor):
-        bins = SharedCodes(given[-1], N_BINS)
-        joint = [replace(fit, bins=bins) if fit.target.columns.shape[1] == 1 else fit for fit in joint]
+        joint = _on_shared_bins(joint)
     together = _predicted(joint, splits, options, workers, lambda fit, guess: guess)
     of_all = {id(target): guess for target, guess in zip(wanted, together, strict=True)}
 
@@ -259,6 +260,18 @@ class _Fit:
     def is_narrow(self, regressor: object) -> bool:
         """Whether it is a forest whose trees have one input."""
         return is_forest(regressor) and self.inputs.shape[1] == 1
+
+
+def _on_shared_bins(fits: list[_Fit]) -> list[_Fit]:
+    """Give regressions on the same inputs bins to share, where inputs are many or have no more values than bins.
+
+    A target of several columns keeps trees that predict them together.
+    """
+    inputs = fits[0].inputs
+    if inputs.shape[1] <= MOST_INPUTS and max(len(np.unique(column)) for column in inputs.T) > N_BINS:
+        return fits
+    bins = SharedCodes(inputs, N_BINS)
+    return [replace(fit, bins=bins) if fit.target.columns.shape[1] == 1 else fit for fit in fits]
 
 
 def _predicted(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from typing import Literal, get_args
@@ -84,7 +85,8 @@ def joint_information(
         *([i for i in range(len(active)) if i != j] for j in range(len(active))),
     ]
     sets.append(list(range(len(active))))
-    jobs, entropies = [], []
+    jobs: list[Callable[[], float | FloatArray]] = []
+    entropies = []
     for factor, child in zip(rep.factors, rng.spawn(rep.n_factors), strict=True):
         labels, n_levels = factor_labels(factor, options.n_bins, options.binning)
         rows = np.flatnonzero(labels >= 0)

@@ -7,7 +7,7 @@ where two divisions are equally good up to rounding, of numbers either may be ta
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -100,8 +100,8 @@ class _Cells:
     rows: IntArray
     weight: FloatArray
     sums: FloatArray
-    changes: IntArray
-    first_changes: IntArray
+    changes: AnyArray
+    first_changes: AnyArray
     values: AnyArray
     is_joined: BoolArray
     labels: IntArray
@@ -151,7 +151,8 @@ def _cells(inputs: FloatArray, targets: AnyArray, weights: AnyArray, n_classes: 
         is_single = n_rows <= MOST_SQUARED and weight.sum() <= MOST_SINGLE
         found = np.take_along_axis(targets, order, axis=1).ravel()[place]
         sums = np.stack([before(weight * (found == c), np.float32 if is_single else float) for c in range(n_classes)])
-        labels, own = np.append(found, np.zeros(n_rows, dtype=np.intp)), np.append(sums[found, starts], sums[0, :n_rows])
+        labels = np.append(found, np.zeros(n_rows, dtype=np.intp))
+        own = np.append(sums[found, starts], np.zeros(n_rows, dtype=sums.dtype))
         changed, centre = np.diff(found, prepend=-1) != 0, np.zeros((n_forests, n_classes))
     else:
         centre = targets.mean(axis=1)
@@ -235,7 +236,7 @@ def _best(cells: _Cells, lo: IntArray, hi: IntArray, min_leaf: int, is_distinct:
     if cells.n_classes:
         gain[_windows(cells.is_joined, first, width)] = -np.inf
     elif is_distinct:
-        return first + gain.argmax(axis=1)
+        return np.asarray(first + gain.argmax(axis=1))
     best = gain.argmax(axis=1)
     return np.where(np.isneginf(gain[np.arange(len(gain)), best]), -1, first + best)
 
