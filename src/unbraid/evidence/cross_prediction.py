@@ -45,7 +45,7 @@ Result = TypeVar("Result")
 
 MIN_ROWS = 20
 #: Rows times trees times columns of the forests of one input that grow at once.
-MOST_CELLS = 1_000_000
+MOST_CELLS = 500_000
 LEAST_NOISE_ERROR = 1e-9
 #: Codes with more than which regressions on all inputs may divide between so many bins that targets share.
 MOST_EXACT, N_BINS = 64, 63

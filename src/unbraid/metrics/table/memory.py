@@ -10,7 +10,8 @@ from unbraid.evidence.concepts import (
     KS,
     ConceptOptions,
 )
-from unbraid.evidence.cross_prediction import CrossPredictionOptions
+from unbraid.evidence.cross_prediction import MOST_CELLS, MOST_INPUTS, CrossPredictionOptions
+from unbraid.evidence.cross_prediction import N_BINS as BINS_OF_ALL
 from unbraid.evidence.exclusivity import ExclusivityOptions
 from unbraid.evidence.fairness import MOST_CODES_TRIED, MOST_GROWN, FairnessOptions
 from unbraid.evidence.information import (
@@ -28,6 +29,7 @@ from unbraid.evidence.loss_capacity import LossCapacityOptions
 from unbraid.evidence.one_factor.traversals import (
     TraversalOptions,
 )
+from unbraid.evidence.regressors import HISTOGRAM_MIB
 from unbraid.evidence.subspaces.fast import MAX_WIDTH
 from unbraid.evidence.subspaces.options import SubspaceOptions
 from unbraid.evidence.subspaces.screening import MOST_CHOOSING, MOST_SCORING
@@ -48,6 +50,8 @@ from unbraid.probes.wide import MOST_COLUMNS
 
 #: Bytes of a node of a tree, without and for each class; of a bin of a histogram that a leaf keeps while trees grow.
 NODE_BYTES, CLASS_BYTES, BIN_BYTES = 64, 16, 20
+#: Bytes of a row of a tree among forests of one input.
+CELL_BYTES = 120
 #: Most leaves of a tree of LightGBM, and its bins of a code.
 MOST_LEAVES, TREE_BINS = 2048, 256
 #: Blocks of rows, resamples and bytes of a cell of the tables that resampled information is counted in.
@@ -143,8 +147,12 @@ def linear_bytes(size: InputSize, options: LinearOptions) -> float:
 
 
 def regression_bytes(size: InputSize, options: CrossPredictionOptions) -> float:
-    """Forests of one target at a time."""
-    return tree_bytes(size.of_rows(options.max_rows), options.n_trees, options.min_leaf)
+    """Copies and predictions of codes, trees of one target, forests of one input, and of wide codes histograms."""
+    some = size.of_rows(options.max_rows)
+    n_leaves = some.n_rows / options.min_leaf
+    trees = options.n_trees * 2 * n_leaves * NODE_BYTES + CELL_BYTES * MOST_CELLS
+    kept = HISTOGRAM_MIB * 2.0**20 if size.n_codes > MOST_INPUTS else 0.0
+    return 8 * some.n_bytes + trees + min(kept, n_leaves * size.n_codes * BINS_OF_ALL * BIN_BYTES)
 
 
 def subspace_bytes(size: InputSize, options: SubspaceOptions) -> float:

@@ -321,8 +321,8 @@ CROSS_PREDICTION = Source(
     n_nulls=3,
     lighten=lambda options: replace(options, n_trees=min(options.n_trees, LIGHT_TREES)),
     max_replicate_rows=5_000,
-    seconds=(7.8, 72.0),
-    once=(35.0, 2.0),
+    seconds=(2.2, 27.0),
+    once=(11.6, 0.9),
     memory=regression_bytes,
     uses_workers=True,
 )
