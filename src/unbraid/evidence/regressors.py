@@ -10,10 +10,10 @@ import numpy as np
 
 from unbraid._base.arrays import FloatArray, IntArray
 from unbraid._base.checks import active_codes, check_choice
-from unbraid.probes.growing import Grower, SharedCodes
+from unbraid.probes.growing import SharedCodes
 from unbraid.probes.one_input import predict_from_one
 from unbraid.probes.splits import Split
-from unbraid.probes.trees import BAG, ForestRegressor
+from unbraid.probes.trees import ForestRegressor, forest_grower
 from unbraid.representation.blocks import parts_of_codes
 from unbraid.representation.factor import Factor, FactorKind
 from unbraid.representation.representation import Representation
@@ -22,8 +22,6 @@ RegressorName = Literal["forest", "extra", "linear"]
 #: Groups that are the blocks of the representation.
 ByBlock = Literal["blocks"]
 [BY_BLOCK] = get_args(ByBlock)
-#: Most memory that trees of many inputs take for sums by bin.
-HISTOGRAM_MIB = 512
 #: Columns of each group, the blocks of the representation, or ``None`` for every column by itself.
 Groups = tuple[tuple[int, ...], ...] | ByBlock | None
 
@@ -135,12 +133,7 @@ def predict_on_shared_bins(
 
     Each tree grows on as many rows as a bootstrap has distinct ones, each of them once.
     """
-
-    def settings(n_rows: int) -> dict[str, Any]:
-        bag = {"bagging_fraction": BAG, "bagging_freq": 1, "min_data_in_leaf": min_leaf, "num_leaves": n_rows}
-        return {"boosting": "rf", "objective": "regression", "histogram_pool_size": HISTOGRAM_MIB} | bag
-
-    grower, every = Grower(settings=settings, n_rounds=n_trees), np.arange(inputs.shape[1])
+    grower, every = forest_grower(n_trees, min_leaf), np.arange(inputs.shape[1])
     found = np.full(targets.shape, np.nan)
     for split, child in zip(splits, rng.spawn(len(splits)), strict=True):
         data = bins.data(split.train, every, targets[split.train, 0])

@@ -58,6 +58,8 @@ ROWS_A_TREE = 600
 POOL = 2.0
 #: Share of its training rows that a tree of a forest is grown on, where all rows train it and where all folds but one.
 BAG, BAG_OF_FOLDS = 0.632, 0.79
+#: Most memory that trees of many inputs take for sums by bin, where leaves have no limit.
+HISTOGRAM_MIB = 512
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -426,6 +428,16 @@ def _lightgbm(task: ProbeTask, seed: int, settings: dict[str, Any], n_rounds: in
         weights=model.feature_importance("gain"),
         predict=lambda new: present[model.predict(new, num_threads=1).argmax(axis=1)],
     )
+
+
+def forest_grower(n_trees: int, min_leaf: int) -> Grower:
+    """Return a grower of forests whose trees divide between bins, without a limit of leaves."""
+
+    def settings(n_rows: int) -> dict[str, Any]:
+        bag = {"bagging_fraction": BAG, "bagging_freq": 1, "min_data_in_leaf": min_leaf, "num_leaves": n_rows}
+        return {"boosting": "rf", "objective": "regression", "histogram_pool_size": HISTOGRAM_MIB} | bag
+
+    return Grower(settings=settings, n_rounds=n_trees)
 
 
 @dataclass(slots=True, kw_only=True, eq=False)

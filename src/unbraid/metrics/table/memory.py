@@ -29,7 +29,6 @@ from unbraid.evidence.loss_capacity import LossCapacityOptions
 from unbraid.evidence.one_factor.traversals import (
     TraversalOptions,
 )
-from unbraid.evidence.regressors import HISTOGRAM_MIB
 from unbraid.evidence.subspaces.fast import MAX_WIDTH
 from unbraid.evidence.subspaces.options import SubspaceOptions
 from unbraid.evidence.subspaces.screening import MOST_CHOOSING, MOST_SCORING
@@ -40,6 +39,7 @@ from unbraid.probes.effects import MOST_BY_LINE, MOST_TOGETHER, ROW_BYTES
 from unbraid.probes.linear import EXACT_UP_TO, MAX_NEWTON_CODES
 from unbraid.probes.ridge import ASIDE_SHARE, MOST_FITTED, MOST_ROWS, ROWS_AT_ONCE
 from unbraid.probes.trees import (
+    HISTOGRAM_MIB,
     MAX_ROWS_A_TREE,
     MIN_LEAF,
     N_BOOSTING_FOLDS,
