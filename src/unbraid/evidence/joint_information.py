@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from typing import Literal, get_args
+from typing import Any, Literal, get_args
 
 import numpy as np
 
@@ -16,7 +17,8 @@ from unbraid.evidence.counting import entropy
 from unbraid.evidence.information import Binning, InformationOptions, bin_codes, check_binning, factor_labels
 from unbraid.probes.one_input import predict_from_one
 from unbraid.probes.splits import cross_fit_splits
-from unbraid.probes.trees import Forest, as_tree_input, bootstrap, grow_tree
+from unbraid.probes.trees import as_tree_input, bootstrap, grow_tree
+from unbraid.probes.without_one import predictions_without_each
 from unbraid.representation.representation import Representation
 
 JointEstimator = Literal["forest", "counts"]
@@ -80,12 +82,7 @@ def joint_information(
 ) -> JointInformation:
     """Estimate the information of each code, of all but it, and of all codes, about each factor."""
     active = np.flatnonzero(rep.active)
-    sets = [
-        *([j] for j in range(len(active))),
-        *([i for i in range(len(active)) if i != j] for j in range(len(active))),
-    ]
-    sets.append(list(range(len(active))))
-    jobs: list[Callable[[], float | FloatArray]] = []
+    jobs: list[Callable[[], FloatArray]] = []
     entropies = []
     for factor, child in zip(rep.factors, rng.spawn(rep.n_factors), strict=True):
         labels, n_levels = factor_labels(factor, options.n_bins, options.binning)
@@ -95,20 +92,19 @@ def joint_information(
         if len(rows) > options.max_rows:
             rows = np.sort(child.permutation(rows)[: options.max_rows])
         entropies.append(float(entropy(np.bincount(labels[rows], minlength=n_levels))))
-        codes = rep.codes[np.ix_(rows, active)]
         seed = int(child.integers(2**31))
         if options.estimator == "counts":
             binned = bin_codes(rep, InformationOptions(n_bins=options.n_bins, binning=options.binning))[0]
-            jobs += [partial(_counted, binned[np.ix_(active, rows)], labels[rows], n_levels, some) for some in sets]
+            jobs.append(partial(_counted_parts, binned[np.ix_(active, rows)], labels[rows], n_levels))
         else:
+            codes = rep.codes[np.ix_(rows, active)]
             size = max(1, MOST_CELLS // (len(rows) * options.n_trees * n_levels))
             jobs += [
                 partial(_predicted_alone, codes[:, start : start + size], labels[rows], n_levels, options, seed)
                 for start in range(0, len(active), size)
             ]
-            several = sets[len(active) :]
-            jobs += [partial(_predicted, codes, labels[rows], n_levels, some, options, seed) for some in several]
-    found = np.hstack((workers or Workers(1)).map(lambda job: job(), jobs)).reshape(rep.n_factors, len(sets))
+            jobs.append(partial(_predicted_without_each, codes, labels[rows], n_levels, options, seed))
+    found = np.hstack((workers or Workers(1)).map(lambda job: job(), jobs)).reshape(rep.n_factors, -1)
     found = np.clip(found, 0.0, np.array(entropies)[:, None])
     alone, others = found[:, : len(active)].T, found[:, len(active) : -1].T
     return JointInformation(
@@ -116,48 +112,74 @@ def joint_information(
     )
 
 
-def _counted(bins: IntArray, labels: IntArray, n_levels: int, some: list[int]) -> float:
+def _counted_parts(bins: IntArray, labels: IntArray, n_levels: int) -> FloatArray:
+    """Plug-in information of each code, of all but each, and of all."""
+    every = np.arange(len(bins))
+    alone = [_counted(bins[[j]], labels, n_levels) for j in every]
+    others = [_counted(bins[every != j], labels, n_levels) for j in every]
+    return np.array([*alone, *others, _counted(bins, labels, n_levels)])
+
+
+def _counted(bins: IntArray, labels: IntArray, n_levels: int) -> float:
     """Plug-in mutual information of the labels and the combinations of bins of some codes."""
-    if not some:
+    if not len(bins):
         return 0.0
-    cells = np.unique(bins[some], axis=1, return_inverse=True)[1].reshape(-1)
+    cells = np.unique(bins, axis=1, return_inverse=True)[1].reshape(-1)
     counts = np.bincount(cells * n_levels + labels, minlength=(int(cells.max()) + 1) * n_levels).reshape(-1, n_levels)
     return float(entropy(counts.sum(axis=0)) + entropy(counts.sum(axis=1)) - entropy(counts.ravel()))
 
 
-def _predicted(
-    codes: FloatArray, labels: IntArray, n_levels: int, some: list[int], options: JointOptions, seed: int
-) -> float:
-    """Entropy of the labels less the cross-entropy of a forest on some codes, each half predicted from the other."""
-    if not some:
-        return 0.0
+def _predicted_without_each(
+    codes: FloatArray, labels: IntArray, n_levels: int, options: JointOptions, seed: int
+) -> FloatArray:
+    """Information of all codes but each, and of all, from forests on half of the rows that predict the other half.
+
+    It is the entropy of the labels less the cross-entropy of the predictions. A forest without one code has the trees
+    of the forest of all codes, but where these divide by that code.
+    """
     rng = np.random.default_rng(seed)
+    n_codes = codes.shape[1]
     shares = np.bincount(labels, minlength=n_levels) / len(labels)
-    surprise = np.zeros(len(labels))
+    lost = np.zeros(n_codes + 1)  # the sum of surprises without each code; last, that of all codes
     for split in cross_fit_splits(len(labels), "cross_fitted", 2, rng):
-        inputs, wanted = as_tree_input(codes[split.train][:, some]), labels[split.train]
-        trees = [
-            grow_tree(
-                inputs,
-                wanted,
-                weights=bootstrap(len(wanted), len(wanted), rng),
-                seed=int(rng.integers(2**31)),
-                n_classes=n_levels,
-                min_samples_leaf=options.min_leaf,
-            )
-            for _ in range(options.n_trees)
-        ]
-        guess = Forest(trees).predict(codes[split.test][:, some])
-        mixed = (1 - PRIOR) * guess + PRIOR * shares
-        surprise[split.test] = -np.log(mixed[np.arange(len(split.test)), labels[split.test]])
-    blind = -np.log(shares[labels])
-    return float(blind.mean() - surprise.mean())
+        inputs, tested = as_tree_input(codes[split.train]), as_tree_input(codes[split.test])
+        known, wanted = labels[split.train], labels[split.test]
+        guess = np.zeros((len(wanted), n_levels))
+        changes: dict[int, list[tuple[IntArray, FloatArray]]] = defaultdict(list)
+        for _ in range(options.n_trees):
+            weights, own = bootstrap(len(known), len(known), rng), int(rng.integers(2**31))
+            sizes: dict[str, Any] = {"n_classes": n_levels, "min_samples_leaf": options.min_leaf}
+            tree = grow_tree(inputs, known, weights=weights, seed=own, **sizes)
+            predicted = tree.values[tree.grown.apply(tested)] / options.n_trees
+            guess += predicted
+            for code, rows, without in predictions_without_each(
+                tree, inputs, known, tested, weights=weights, seed=own, **sizes
+            ):
+                changes[code].append((rows, without / options.n_trees - predicted[rows]))
+        surprise = _surprise(guess, wanted, shares).sum()
+        lost += surprise
+        for code, parts in changes.items():
+            changed = guess.copy()
+            for rows, change in parts:
+                changed[rows] += change
+            lost[code] += _surprise(changed, wanted, shares).sum() - surprise
+    blind = -np.log(shares[labels]).mean()
+    gain: FloatArray = blind - lost / len(labels)
+    if n_codes == 1:
+        gain[0] = 0.0  # there are no others
+    return gain
+
+
+def _surprise(guess: FloatArray, labels: IntArray, shares: FloatArray) -> FloatArray:
+    """Minus the logarithm of the share that predictions give to the labels, mixed with their frequencies."""
+    found: FloatArray = -np.log((1 - PRIOR) * guess[np.arange(len(labels)), labels] + PRIOR * shares[labels])
+    return found
 
 
 def _predicted_alone(
     codes: FloatArray, labels: IntArray, n_levels: int, options: JointOptions, seed: int
 ) -> FloatArray:
-    """Return what :func:`_predicted` finds for each code by itself, from forests that grow at once."""
+    """Information of each code by itself, from forests that grow at once, on the draws of those of all codes."""
     rng = np.random.default_rng(seed)
     shares = np.bincount(labels, minlength=n_levels) / len(labels)
     surprise = np.zeros(codes.T.shape)
@@ -165,7 +187,7 @@ def _predicted_alone(
         weights = np.empty((options.n_trees, len(split.train)), dtype=np.uint16)
         for tree in range(options.n_trees):
             weights[tree] = bootstrap(len(split.train), len(split.train), rng)
-            rng.integers(2**31)  # the seed of a tree of several codes
+            rng.integers(2**31)  # the seed of a tree of all codes
         guess = predict_from_one(
             codes[split.train].T,
             np.broadcast_to(labels[split.train], (codes.shape[1], len(split.train))),
@@ -174,8 +196,6 @@ def _predicted_alone(
             min_leaf=options.min_leaf,
             n_classes=n_levels,
         )
-        mixed = (1 - PRIOR) * guess + PRIOR * shares
-        surprise[:, split.test] = -np.log(mixed[:, np.arange(len(split.test)), labels[split.test]])
-    blind = -np.log(shares[labels])
-    gain: FloatArray = blind.mean() - surprise.mean(axis=1)
+        surprise[:, split.test] = [_surprise(own, labels[split.test], shares) for own in guess]
+    gain: FloatArray = -np.log(shares[labels]).mean() - surprise.mean(axis=1)
     return gain
