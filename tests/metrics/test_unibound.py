@@ -10,6 +10,8 @@ from unbraid.evidence import joint_information
 from unbraid.evidence.joint_information import JointInformation, JointOptions
 from unbraid.metrics import mig, unibound
 from unbraid.metrics.information.unibound import partial_information, unibound_score
+from unbraid.probes.splits import cross_fit_splits
+from unbraid.probes.trees import Forest, as_tree_input, bootstrap, grow_tree
 
 BITS = full_grid(2, 2, 2).repeat(4, axis=0)
 FACTORS = random_factors(4, 5, 6, n_samples=1500)
@@ -78,21 +80,50 @@ def test_a_forest_sees_a_rotated_copy_that_pairs_do_not():
     assert float(mig(codes, FACTORS)) > 0.4
 
 
+def one_by_one(codes, labels, some, options, seed):
+    """Information of some codes from forests that are grown for them alone."""
+    rng = np.random.default_rng(seed)
+    shares, surprise = np.bincount(labels) / len(labels), np.zeros(len(labels))
+    for split in cross_fit_splits(len(labels), "cross_fitted", 2, rng):
+        inputs, known = as_tree_input(codes[split.train][:, some]), labels[split.train]
+        sizes = {"n_classes": len(shares), "min_samples_leaf": options.min_leaf}
+        draws = [(bootstrap(len(known), len(known), rng), int(rng.integers(2**31))) for _ in range(options.n_trees)]
+        trees = [grow_tree(inputs, known, weights=weights, seed=own, **sizes) for weights, own in draws]
+        mixed = 0.99 * Forest(trees).predict(codes[split.test][:, some]) + 0.01 * shares
+        surprise[split.test] = -np.log(mixed[np.arange(len(split.test)), labels[split.test]])
+    return max(0.0, -np.log(shares[labels]).mean() - surprise.mean())
+
+
 @pytest.mark.parametrize("most_cells", [1, 10**6])
-def test_forests_of_single_codes_that_grow_at_once_are_those_that_grow_one_by_one(most_cells, monkeypatch):
+def test_forests_that_share_their_growth_are_those_that_grow_one_by_one(most_cells, monkeypatch):
+    """Leaves are so large that hardly two divisions are equally good; only these may be divided otherwise."""
     monkeypatch.setattr(joint_information, "MOST_CELLS", most_cells)
     rng = np.random.default_rng(0)
     factors = FACTORS[:300]
     codes = np.column_stack([factors[:, 0], np.maximum(factors[:, 1] + rng.normal(size=300), 3), rng.normal(size=300)])
-    options = JointOptions(n_trees=3)
+    codes[:, 0] += 0.3 * rng.normal(size=300)
+    options = JointOptions(n_trees=3, min_leaf=12)
     child = np.random.default_rng(0).spawn(3)
     found = joint_information.joint_information(Representation(codes, factors), options, np.random.default_rng(0))
     for k in range(3):
         seed = int(child[k].integers(2**31))
-        of_factor = (codes, np.unique(factors[:, k], return_inverse=True)[1], np.ptp(factors[:, k]) + 1)
-        alone = [joint_information._predicted(*of_factor, [j], options, seed) for j in range(3)]
-        np.testing.assert_allclose(found.alone[:, k], np.maximum(alone, 0), atol=1e-12)
+        of_factor = codes, np.unique(factors[:, k], return_inverse=True)[1]
+        alone = [one_by_one(*of_factor, [j], options, seed) for j in range(3)]
+        others = [one_by_one(*of_factor, some, options, seed) for some in ([1, 2], [0, 2], [0, 1])]
+        np.testing.assert_allclose(found.alone[:, k], alone, atol=1e-12)
+        np.testing.assert_allclose(found.others[:, k], others, atol=1e-12)
+        np.testing.assert_allclose(found.together[k], one_by_one(*of_factor, [0, 1, 2], options, seed), atol=1e-12)
     assert found.alone[:2].max() > 0.3
+    assert np.abs(found.others - found.together).max() > 0.3
+
+
+def test_one_code_has_no_others():
+    codes = np.column_stack([FACTORS[:, 0], np.ones(len(FACTORS))])
+    found = joint_information.joint_information(
+        Representation(codes, FACTORS[:, :1]), JointOptions(n_trees=2), np.random.default_rng(0)
+    )
+    assert found.others.item() == 0
+    assert found.alone.item() == pytest.approx(found.together.item())
 
 
 @pytest.mark.slow

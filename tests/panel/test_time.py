@@ -60,18 +60,20 @@ def test_a_report_has_the_metrics_that_fit_and_names_the_others():
     assert "dependent." in note
 
 
-@pytest.mark.parametrize("name", ["unibound"])
-def test_a_metric_that_should_take_longer_than_a_day_says_so_before_it_starts(name):
-    wide = np.hstack([CODES, RNG.normal(size=(200, 16_382))])
-    report = ub.evaluate(wide, FACTORS, metrics=["mcc", name], n_jobs=1)
+def test_a_metric_that_should_take_longer_than_a_day_says_so_before_it_starts(monkeypatch):
+    monkeypatch.setattr("unbraid.panel.cost.A_DAY", 0.05)
+    report = ub.evaluate(CODES, FACTORS, metrics=["mcc", "unibound"], n_jobs=1)
     assert list(report.scores) == ["mcc"]
-    assert "16384 codes" in report.failures[name]
-    assert report.failures[name].startswith(f"{name} would take about")
+    assert report.failures["unibound"].startswith("unibound would take about")
+    assert "for 2 codes and 200 rows" in report.failures["unibound"]
 
 
 def test_a_metric_that_takes_less_is_begun():
-    wanted = plans(["best_single", "med", "rankme", "mcc", "dependent.modularity"])
+    wanted = plans(["best_single", "med", "rankme", "mcc", "dependent.modularity", "unibound"])
     assert within_a_day(size(n_codes=16_384), wanted, **DRAWS) == (wanted, {})
+    kept, late = within_a_day(size(n_codes=10**6), wanted, **DRAWS)
+    assert "unibound" in late
+    assert 0 < len(kept) < len(wanted)
 
 
 def test_enough_time_changes_nothing():

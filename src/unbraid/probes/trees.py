@@ -192,7 +192,7 @@ def grow_tree(
     Args:
         inputs: As :func:`as_tree_input` returns them, ``(n_rows, n_inputs)``.
         targets: ``(n_rows, n_targets)``, or the number of the class of each row.
-        weights: Weight of each row.
+        weights: Weight of each row; rows of weight 0 have no part in the tree.
         seed: Of all chance.
         n_classes: Number of classes, or 0 for numbers.
         is_extra: Random thresholds in place of the best ones.
@@ -204,9 +204,8 @@ def grow_tree(
         kind = tree.ExtraTreeClassifier if is_extra else tree.DecisionTreeClassifier
     else:
         kind = tree.ExtraTreeRegressor if is_extra else tree.DecisionTreeRegressor
-    drawn = np.flatnonzero(weights)
     model = kind(random_state=seed, **sizes)
-    model.fit(inputs[drawn], targets[drawn], sample_weight=weights[drawn], check_input=False)
+    model.fit(inputs, targets, sample_weight=weights, check_input=False)
     if not n_classes:
         return Tree(model.tree_, model.tree_.value[:, :, 0])
     values = np.zeros((model.tree_.node_count, n_classes))

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+import numpy as np
+
 from unbraid._base.arrays import AnyArray, FloatArray, IntArray
 from unbraid.probes.trees import Tree, grow_tree
 
@@ -31,14 +33,20 @@ def predictions_without_each(
         The input, the rows whose path passes a split on it, and their predictions without it.
     """
     below, tested_below = (tree.grown.decision_path(rows).tocsc() for rows in (inputs, tested))
+    known = inputs.copy()
     for node, used in _first_splits(tree.grown):
         rows = _rows_of(tested_below, node)
-        if len(rows):
-            grown_on = _rows_of(below, node)
-            known, unknown = inputs[grown_on], tested[rows]
-            known[:, used] = unknown[:, used] = 0.0  # nothing can be split by an input that is constant
-            again = grow_tree(known, targets[grown_on], weights=weights[grown_on], seed=seed, **sizes)
-            yield used, rows, again.values[again.grown.apply(unknown)]
+        if not len(rows):
+            continue
+        # Nothing can be split by an input that is constant.
+        unknown = tested[rows]
+        known[:, used] = unknown[:, used] = 0.0
+        of_node = np.zeros(len(weights))
+        grown_on = _rows_of(below, node)
+        of_node[grown_on] = weights[grown_on]
+        again = grow_tree(known, targets, weights=of_node, seed=seed, **sizes)
+        known[:, used] = inputs[:, used]
+        yield used, rows, again.values[again.grown.apply(unknown)]
 
 
 def _first_splits(grown: Any) -> Iterator[tuple[int, int]]:
