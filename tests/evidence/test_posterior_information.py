@@ -5,7 +5,7 @@ import pytest
 
 import unbraid as ub
 from unbraid.evidence.posterior_information import (
-    LabelledRows,
+    DrawnRows,
     PosteriorSamples,
     posterior_information,
     posterior_information_of_draws,
@@ -26,7 +26,7 @@ def world() -> tuple[ub.Representation, np.ndarray]:
 def test_draws_of_rows_are_as_each_alone():
     rep, variances = world()
     draws = [np.arange(N_ROWS), np.arange(0, N_ROWS, 2), np.arange(50, 110)]
-    labelled = [LabelledRows.of(rep.take(rows), rows, n_bins=20, binning="robust") for rows in draws]
+    labelled = [DrawnRows.of(rep.take(rows), rows, n_bins=20, binning="robust") for rows in draws]
     found = posterior_information_of_draws(rep.codes, variances, labelled)
     for rows, together in zip(draws, found, strict=True):
         alone = posterior_information(rep.take(rows), variances[rows], n_bins=20, binning="robust")

@@ -68,12 +68,12 @@ def posterior_information(
     where :math:`z \mid v` is the mixture over rows with that value. Both mixtures are integrated on the same points, so
     :math:`I(z; y) \le I(z; x)` holds exactly but for the integration.
     """
-    drawn = LabelledRows.of(rep, np.arange(rep.n_samples), n_bins=n_bins, binning=binning)
+    drawn = DrawnRows.of(rep, np.arange(rep.n_samples), n_bins=n_bins, binning=binning)
     return posterior_information_of_draws(rep.codes, variances, [drawn])[0]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class LabelledRows:
+class DrawnRows:
     """Some rows of a representation, and what is known of their factors.
 
     Attributes:
@@ -98,7 +98,7 @@ class LabelledRows:
 
 
 def posterior_information_of_draws(
-    codes: FloatArray, variances: FloatArray, draws: Sequence[LabelledRows]
+    codes: FloatArray, variances: FloatArray, draws: Sequence[DrawnRows]
 ) -> list[PosteriorInformation]:
     """Estimate information from the mixtures of several draws of rows, or of other labels for the same rows.
 

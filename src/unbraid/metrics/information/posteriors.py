@@ -9,7 +9,7 @@ from unbraid._base.checks import check_at_least
 from unbraid._base.stats import student_quantile
 from unbraid.evidence.information import Binning, check_binning
 from unbraid.evidence.posterior_information import (
-    LabelledRows,
+    DrawnRows,
     PosteriorInformation,
     PosteriorSamples,
     PosteriorSeparation,
@@ -83,7 +83,7 @@ def rmig(
     every = np.arange(rep.n_samples)
     draws = [(rep, every), *((rep.take(half), half) for half in halves), *((one, every) for one in shuffled)]
     found, *others = posterior_information_of_draws(
-        rep.codes, variances, [LabelledRows.of(one, rows, n_bins=n_bins, binning=binning) for one, rows in draws]
+        rep.codes, variances, [DrawnRows.of(one, rows, n_bins=n_bins, binning=binning) for one, rows in draws]
     )
     gaps, gaps_of_others = _gaps(found), np.array([_gaps(one) for one in others])
     value, plain, low, high = float(gaps.mean()), None, None, None
