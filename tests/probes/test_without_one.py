@@ -35,3 +35,14 @@ def test_what_is_given_stays_as_it_is():
     list(predictions_without_each(tree, CODES, TARGETS[:, None], TESTED, weights=WEIGHTS, seed=0))
     np.testing.assert_array_equal(CODES, before[0])
     np.testing.assert_array_equal(TESTED, before[1])
+
+
+@pytest.mark.parametrize(("targets", "n_classes"), [(TARGETS[:, None], 0), (np.digitize(TARGETS, [-1, 0, 2]), 4)])
+def test_rows_of_no_weight_have_no_part_in_a_tree(targets, n_classes):
+    drawn = np.flatnonzero(WEIGHTS)
+    assert 0 < len(drawn) < len(WEIGHTS)
+    grown = {"seed": 0, "n_classes": n_classes, "min_samples_leaf": 5}
+    every = grow_tree(CODES, targets, weights=WEIGHTS, **grown)
+    alone = grow_tree(CODES[drawn], targets[drawn], weights=WEIGHTS[drawn], **grown)
+    np.testing.assert_array_equal(every.grown.threshold, alone.grown.threshold)
+    np.testing.assert_array_equal(every.values, alone.values)
