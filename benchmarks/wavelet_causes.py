@@ -1,7 +1,7 @@
 """What the total correlations of the wavelet and the GLOW-like flow of digits depend on: steps, noise, blocks, digits.
 
-    python benchmarks/wavelet_causes.py                                              # 8 by 8 digits; minutes
-    python benchmarks/wavelet_causes.py --data MNIST --device cuda --steps 8000      # as published; an H200
+    python benchmarks/wavelet_causes.py                                          # 8 by 8 digits; minutes
+    python benchmarks/wavelet_causes.py --data MNIST --device cuda --steps 3000  # published sizes, on one H200
 
 Flows are trained one after the other, on a GPU as recorded graphs, and measured at some steps on the way, where the
 learning rate has not fallen yet, and at the end. The total correlation is divided into that within each set of latents

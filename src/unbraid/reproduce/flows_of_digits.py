@@ -278,7 +278,7 @@ def digits_flows(
 #: Printed by ``benchmarks/wavelet_causes.py``, and of core latents by ``benchmarks/core_latents.py``.
 TOTAL_REASON = (
     'The paper adds noise of 0.01 to digits that are "normalized", and does not say to what: here to a deviation of 1,'
-    " so that noise is 0.0026 of the pixels' range. The noise decides both numbers. With 0.0026, 0.0084 and 0.026 of "
+    " so that noise is 0.0026 of the pixels' range. Both numbers depend on the noise: with 0.0026, 0.0084 and 0.026 of "
     "the range the wavelet flow has 1.14, 0.51 and 0.25 nats per latent after 3000 steps, and the GLOW-like flow 4.6, "
     "2.4 and 1.5; with 0.0084 they have 0.47 and 2.3 after 9000. Noise of 0.01 of the range lies among these. Blocks of"
     " convolutions alone (0.69), fewer digits (1.19) and more steps move the wavelet flow less. The kept setting was "
