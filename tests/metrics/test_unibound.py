@@ -96,7 +96,7 @@ def one_by_one(codes, labels, some, options, seed):
 
 @pytest.mark.parametrize("most_cells", [1, 10**6])
 def test_forests_that_share_their_growth_are_those_that_grow_one_by_one(most_cells, monkeypatch):
-    """Leaves are so large that hardly two divisions are equally good; only these may be divided otherwise."""
+    """Leaves are so large that no two splits are equally good, between which growth at once might choose otherwise."""
     monkeypatch.setattr(joint_information, "MOST_CELLS", most_cells)
     rng = np.random.default_rng(0)
     factors = FACTORS[:300]

@@ -9,7 +9,7 @@ from unbraid.probes.without_one import predictions_without_each
 RNG = np.random.default_rng(0)
 CODES, TESTED = (as_tree_input(RNG.normal(size=(n_rows, 6))) for n_rows in (200, 80))
 WEIGHTS = bootstrap(200, 200, RNG)
-#: Numbers; the last two inputs hardly matter. Nodes of few rows may be divided alike by two inputs, larger ones not.
+#: Numbers; the last two inputs hardly matter. Two inputs may split a node of few rows alike, but not a larger one.
 TARGETS = CODES @ [2.0, 1.0, 1.0, 0.5, 0.1, 0.0] + CODES[:, 0] * CODES[:, 1] + 0.01 * RNG.normal(size=200)
 
 

@@ -47,9 +47,9 @@ MIN_ROWS = 20
 #: Rows times trees times columns of the forests of one input that grow at once.
 MOST_CELLS = 500_000
 LEAST_NOISE_ERROR = 1e-9
-#: Codes with more than which regressions on all inputs may divide between so many bins that targets share.
+#: With more codes than the first, regressions on all inputs may use bins that targets share, as many as the second.
 MOST_EXACT, N_BINS = 64, 63
-#: Inputs with more than which they do even where bins join values.
+#: With more inputs than this, regressions on all inputs use shared bins even where a bin holds several values.
 MOST_INPUTS = 256
 
 
@@ -249,7 +249,7 @@ class _Fit:
         inputs: ``(n_rows, n_columns)``.
         target: The target.
         rng: Source of chance.
-        bins: Bins of the inputs, where trees divide between the bins that targets share.
+        bins: Bins of the inputs, where trees split at the ends of bins that targets share.
     """
 
     inputs: FloatArray

@@ -135,7 +135,7 @@ def _predicted_without_each(
     """Information of all codes but each, and of all, from forests on half of the rows that predict the other half.
 
     It is the entropy of the labels less the cross-entropy of the predictions. A forest without one code has the trees
-    of the forest of all codes, but where these divide by that code.
+    of the forest of all codes, except below the splits on that code.
     """
     rng = np.random.default_rng(seed)
     n_codes = codes.shape[1]

@@ -38,7 +38,7 @@ def check_regressor(regressor: object) -> None:
 
 
 def is_forest(regressor: object) -> bool:
-    """Whether trees of a regressor are bagged and take the best divisions."""
+    """Whether trees of a regressor are bagged and take the best splits."""
     return isinstance(regressor, str) and regressor == "forest"
 
 
@@ -129,7 +129,7 @@ def predict_on_shared_bins(
     min_leaf: int,
     rng: np.random.Generator,
 ) -> FloatArray:
-    """Predict one target as :func:`predict` does, by forests whose trees divide between bins that targets share.
+    """Predict one target as :func:`predict` does, by forests whose trees split at the ends of bins that targets share.
 
     Each tree grows on as many rows as a bootstrap has distinct ones, each of them once.
     """

@@ -1,8 +1,8 @@
 """Forests whose trees have one input each, many at once.
 
 To start a tree takes longer than to grow one on a single input. Here the trees of many forests grow side by side, level
-by level, from sums along their sorted rows. A tree divides where those of :func:`unbraid.probes.trees.grow_tree` do;
-where two divisions are equally good up to rounding, of numbers either may be taken, and of classes the same one is.
+by level, from sums along their sorted rows. A tree splits where those of :func:`unbraid.probes.trees.grow_tree` do.
+Where two splits are equally good up to rounding, a regression may take either, and a classification takes the same one.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from unbraid._base.arrays import AnyArray, BoolArray, FloatArray, IntArray
 
 #: Values up to which the trees of scikit-learn take two inputs for the same.
 SAME = np.float32(1e-7)
-#: Divisions that are compared at once: few enough for the cache of a core.
+#: Splits that are compared at once: few enough for the cache of a core.
 AT_ONCE = 32_768
 #: Longest node beside the shortest, of nodes that are compared at once.
 LONGEST = 1.6
@@ -78,8 +78,8 @@ def predict_from_one(
 class _Cells:
     """Drawn rows of all trees in the order of the input, those of one value of one tree joined to a cell.
 
-    Where targets are classes each row is a cell, and some may not be divided from the one before. Arrays go on past the
-    end by the rows of a forest, so that windows of nodes at the end may reach past it.
+    Where targets are classes each row is a cell, and a row is not separated from the one before if both have the same
+    value. Arrays go on past the end by the rows of a forest, so that windows of nodes at the end may reach past it.
 
     Attributes:
         ends: End of the cells of each tree, ``(n_all_trees,)``.
@@ -179,7 +179,7 @@ def _cells(inputs: FloatArray, targets: AnyArray, weights: AnyArray, n_classes: 
 
 
 def _leaves(cells: _Cells, min_leaf: int) -> tuple[IntArray, IntArray]:
-    """Divide all trees level by level; first cells of the leaves, in order, and their ends."""
+    """Split all trees level by level; first cells of the leaves, in order, and their ends."""
     lo, hi = np.append(0, cells.ends[:-1]), cells.ends
     found: list[tuple[IntArray, IntArray]] = []
     while len(lo):
@@ -212,27 +212,27 @@ def _alike(lengths: IntArray) -> Iterator[slice]:
 
 
 def _best(cells: _Cells, lo: IntArray, hi: IntArray, min_leaf: int, is_distinct: bool) -> IntArray:
-    """First cell of the right side of the best division of each node; -1 where none leaves enough rows.
+    """First cell of the right side of the best split of each node; -1 where none leaves enough rows.
 
     Args:
         cells: Sums along rows.
         lo: First cell of each node.
         hi: Its end.
         min_leaf: Fewest rows on either side.
-        is_distinct: Whether each cell is one row, so that it is known how many divisions leave too few.
+        is_distinct: Whether each cell is one row, so that it is known how many splits leave too few.
     """
     skipped = min_leaf - 1 if is_distinct else 0
-    first, n_divisions = lo + 1 + skipped, hi - lo - 1 - 2 * skipped
-    width = int(n_divisions.max())
-    # Divisions past the end of a node, which are left out, may have nothing on one side.
+    first, n_splits = lo + 1 + skipped, hi - lo - 1 - 2 * skipped
+    width = int(n_splits.max())
+    # Splits past the end of a node, which are left out, may have nothing on one side.
     with np.errstate(divide="ignore", invalid="ignore"):
         gain = (_gini_gain if cells.n_classes else _square_gain)(cells, lo, hi, first, width)
     if not is_distinct:
         n_left = _windows(cells.rows, first, width) - cells.rows[lo, None]
         n_right = (cells.rows[hi] - cells.rows[lo])[:, None] - n_left
         gain[(n_left < min_leaf) | (n_right < min_leaf)] = -np.inf
-    elif n_divisions.min() < width:
-        gain[np.arange(width) >= n_divisions[:, None]] = -np.inf
+    elif n_splits.min() < width:
+        gain[np.arange(width) >= n_splits[:, None]] = -np.inf
     if cells.n_classes:
         gain[_windows(cells.is_joined, first, width)] = -np.inf
     elif is_distinct:
@@ -251,7 +251,7 @@ def _windows(along: AnyArray, first: IntArray, width: int) -> AnyArray:
 
 
 def _square_gain(cells: _Cells, lo: IntArray, hi: IntArray, first: IntArray, width: int) -> FloatArray:
-    """Decrease of the sum of squares by each division, as a share of the weight of its node."""
+    """Decrease of the sum of squares by each split, as a share of the weight of its node."""
     left = _windows(cells.weight, first, width)
     left -= cells.weight[lo, None]
     total = cells.weight[hi] - cells.weight[lo]
@@ -269,7 +269,7 @@ def _square_gain(cells: _Cells, lo: IntArray, hi: IntArray, first: IntArray, wid
 
 
 def _gini_gain(cells: _Cells, lo: IntArray, hi: IntArray, first: IntArray, width: int) -> FloatArray:
-    """Gini impurity of both sides of each division, weighted and negative, as scikit-learn rounds it.
+    """Gini impurity of both sides of each split, weighted and negative, as scikit-learn rounds it.
 
     Squares of counts on the left are summed row by row: one more of a class adds twice their number before, and one.
     """

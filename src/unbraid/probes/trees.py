@@ -430,7 +430,7 @@ def _lightgbm(task: ProbeTask, seed: int, settings: dict[str, Any], n_rounds: in
 
 
 def forest_grower(n_trees: int, min_leaf: int) -> Grower:
-    """Return a grower of forests whose trees divide between bins, without a limit of leaves."""
+    """Return a grower of forests whose trees split at the ends of bins, without a limit of leaves."""
 
     def settings(n_rows: int) -> dict[str, Any]:
         bag = {"bagging_fraction": BAG, "bagging_freq": 1, "min_data_in_leaf": min_leaf, "num_leaves": n_rows}
